@@ -16,7 +16,7 @@
 
 use crate::Carrier;
 use crate::udp::enlarge;
-use crate::wake::Wake;
+use crate::wake::Alarm;
 use resoa_protocol::lhp::{
     Connection, DisconnectReason, Handed, Identity, Indication, LastHop, Provider, Service, Statistics,
 };
@@ -33,6 +33,8 @@ const ROOM: usize = 1 << 20;
 const REPORT: usize = ROOM / 4;
 /// Time after which a server that does not answer is unreachable.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// While the kernel takes no datagrams, it is asked this often.
+const FULL: Duration = Duration::from_millis(1);
 /// Bytes of UDP that fit into the Ethernet MTU, by IPv4 and by IPv6.
 const FITS: [usize; 2] = [1500 - 20 - 8, 1500 - 40 - 8];
 
@@ -46,7 +48,7 @@ const RESET: u8 = 6;
 
 /// One end of the carrier; see the [module](self).
 pub struct Bare {
-    wake: Wake,
+    alarm: Alarm,
     socket: UdpSocket,
     /// `None` for a server.
     identity: Option<Identity>,
@@ -124,9 +126,8 @@ impl Bare {
         let socket = UdpSocket::bind(address)?;
         socket.set_nonblocking(true)?;
         enlarge(socket.as_fd());
-        let mut wake = Wake::new()?;
-        wake.watch_datagrams(socket.as_fd())?;
-        Ok(Self { wake, socket, identity, links: BTreeMap::new(), last: 0, waiting: VecDeque::new() })
+        let (links, waiting) = (BTreeMap::new(), VecDeque::new());
+        Ok(Self { alarm: Alarm::default(), socket, identity, links, last: 0, waiting })
     }
 
     /// Returns the local address.
@@ -152,15 +153,9 @@ impl Bare {
     }
 
     fn send_waiting(&mut self) {
-        self.try_waiting();
-        self.wake.await_room(self.socket.as_fd(), !self.waiting.is_empty());
-    }
-
-    fn try_waiting(&mut self) {
         while let Some((peer, datagram)) = self.waiting.front() {
             match self.socket.send_to(datagram, peer) {
-                // The socket wakes the loop when there is room again.
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return self.wait(),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // What cannot be sent for another reason is lost, as on the way.
                 Ok(_) | Err(_) => drop(self.waiting.pop_front()),
@@ -168,13 +163,15 @@ impl Bare {
         }
     }
 
-    /// Ends a wait when the patience for a server ends.
-    fn wait_for_answers(&mut self) {
+    /// Ends a wait when the patience for a server ends, or when the kernel may take more.
+    fn wait(&mut self) {
         let ends = self.links.values().filter_map(|link| match link.stage {
             Stage::Asking(since) => Some(since + PATIENCE),
             _ => None,
         });
-        self.wake.set(ends.min());
+        // The kernel does not report when it takes more.
+        let again = (!self.waiting.is_empty()).then(|| Instant::now() + FULL);
+        self.alarm.set(ends.chain(again).min());
     }
 
     /// Ends a connection for the other side, which is told `kind`.
@@ -294,12 +291,12 @@ impl LastHop for Bare {
         let Some(link) = self.links.get_mut(&connection) else { return };
         let Some(server) = server else {
             link.end(DisconnectReason::Unreachable);
-            return self.wake.ring();
+            return self.alarm.ring();
         };
         link.peer = Some(server);
         link.stage = Stage::Asking(Instant::now());
         self.put(server, HELLO, &identity.0);
-        self.wait_for_answers();
+        self.wait();
     }
 
     fn accept(&mut self, connection: Connection) {
@@ -345,7 +342,7 @@ impl LastHop for Bare {
         if let Some(link) = self.links.get_mut(&connection) {
             link.wanted = wanted;
         }
-        self.wake.ring();
+        self.alarm.ring();
     }
 
     fn statistics(&self, connection: Connection) -> Statistics {
@@ -356,19 +353,17 @@ impl LastHop for Bare {
 
 impl Carrier for Bare {
     fn descriptor(&self) -> BorrowedFd<'_> {
-        self.wake.descriptor()
+        self.socket.as_fd()
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.wake.deadline()
+        self.alarm.deadline()
     }
 
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {
-        let is_ready = !self.wake.take().is_empty();
+        self.alarm.silence();
         self.send_waiting();
-        if is_ready {
-            self.receive_all();
-        }
+        self.receive_all();
         let mut reports = Vec::new();
         for (&connection, link) in &mut self.links {
             match (Self::tell(connection, link, happened), link.peer) {
@@ -383,6 +378,6 @@ impl Carrier for Bare {
             let is_servers = self.identity.is_none();
             !(is_servers && link.stage == Stage::Gone && link.told.is_empty())
         });
-        self.wait_for_answers();
+        self.wait();
     }
 }

@@ -28,7 +28,7 @@ use crate::llp::Silence;
 use crate::strangers::Strangers;
 pub use crate::strangers::{INTRODUCTION, OF_ONE_SOURCE, STRANGERS};
 use crate::waiting::wait_for;
-use crate::wake::Wake;
+use crate::wake::Alarm;
 use crate::{Allowed, Carrier};
 pub use first::SUSPICIOUS;
 
@@ -45,6 +45,8 @@ use std::time::{Duration, Instant};
 
 /// Packets after which a pass stops receiving.
 const LOOK: usize = 512;
+/// While the kernel takes no packets, it is asked this often.
+const FULL: Duration = Duration::from_millis(1);
 /// How long dropping this carrier waits for closed connections that still have data to send.
 const FAREWELL: Duration = Duration::from_secs(1);
 
@@ -71,7 +73,7 @@ enum Role {
 
 /// One end of the carrier; see the [module](self).
 pub struct Datagrams {
-    wake: Wake,
+    alarm: Alarm,
     port: Port,
     key: SecretKey,
     role: Role,
@@ -79,8 +81,6 @@ pub struct Datagrams {
     origin: Instant,
     peers: BTreeMap<Connection, Peer>,
     strangers: Strangers,
-    /// The socket may have more packets, although it reports none.
-    has_more: bool,
     /// Connections to process in the next pass: packets have arrived for them, or their user has
     /// called. Others are not processed, because there may be a thousand.
     due: BTreeSet<Connection>,
@@ -125,7 +125,7 @@ impl Datagrams {
         keep_alive: KeepAlive,
     ) -> io::Result<Self> {
         let any: SocketAddr = if like.is_ipv4() { ([0; 4], 0).into() } else { ([0_u16; 8], 0).into() };
-        Self::new(Port::udp(any)?, key, Role::Client { server }, keep_alive)
+        Ok(Self::new(Port::udp(any)?, key, Role::Client { server }, keep_alive))
     }
 
     /// Creates a server's end at this interface that accepts these clients.
@@ -153,18 +153,16 @@ impl Datagrams {
         server: PublicKey,
         keep_alive: KeepAlive,
     ) -> io::Result<Self> {
-        Self::new(Port::ether(interface)?, key, Role::Client { server }, keep_alive)
+        Ok(Self::new(Port::ether(interface)?, key, Role::Client { server }, keep_alive))
     }
 
     fn server(port: Port, key: &SecretKey, allowed: Allowed, keep_alive: KeepAlive) -> io::Result<Self> {
-        Self::new(port, key, Role::Server(Box::new(Desk::new(allowed, key)?)), keep_alive)
+        Ok(Self::new(port, key, Role::Server(Box::new(Desk::new(allowed, key)?)), keep_alive))
     }
 
-    fn new(port: Port, key: &SecretKey, role: Role, keep_alive: KeepAlive) -> io::Result<Self> {
-        let mut wake = Wake::new()?;
-        wake.watch_datagrams(port.descriptor())?;
-        Ok(Self {
-            wake,
+    fn new(port: Port, key: &SecretKey, role: Role, keep_alive: KeepAlive) -> Self {
+        Self {
+            alarm: Alarm::default(),
             port,
             key: key.clone(),
             role,
@@ -172,7 +170,6 @@ impl Datagrams {
             origin: Instant::now(),
             peers: BTreeMap::new(),
             strangers: Strangers::default(),
-            has_more: false,
             due: BTreeSet::new(),
             schedule: Schedule::default(),
             numbers: HashMap::new(),
@@ -181,7 +178,7 @@ impl Datagrams {
             gathered: Vec::new(),
             gathered_octets: 0,
             buffer: vec![0; port::LOOK],
-        })
+        }
     }
 
     /// Returns the local UDP address, where a server accepts clients; `None` over Ethernet.
@@ -198,9 +195,7 @@ impl Datagrams {
     pub fn move_to_another_port(&mut self) -> io::Result<()> {
         let mut address = self.address().ok_or(io::ErrorKind::Unsupported)?;
         address.set_port(0);
-        let port = Port::udp(address)?;
-        self.wake.watch_datagrams(port.descriptor())?;
-        self.port = port;
+        self.port = Port::udp(address)?;
         Ok(())
     }
 
@@ -249,7 +244,6 @@ impl Datagrams {
             }
         }
         self.buffer = buffer;
-        self.has_more = more;
     }
 
     fn packet(&mut self, octets: &[u8], from: Address, now: Duration) {
@@ -296,7 +290,7 @@ impl Datagrams {
         peer.transmit(&mut self.port, now);
         self.schedule.set(connection, peer.deadline());
         self.due.insert(connection);
-        self.wait_for(self.schedule.next());
+        self.wait(now);
     }
 
     /// Sends the messages that were collected.
@@ -307,10 +301,15 @@ impl Datagrams {
         }
     }
 
-    /// Makes the next wait end at `due`, or earlier when there is something to do.
-    fn wait_for(&mut self, due: Option<Duration>) {
-        self.wake.await_room(self.port.descriptor(), self.port.is_full());
-        self.wake.set(due.map(|due| self.origin + due));
+    /// Makes the next wait end for the next connection that has something to do.
+    fn wait(&mut self, now: Duration) {
+        let mut due = self.schedule.next();
+        if self.port.is_full() {
+            // Nothing can be sent before the kernel takes more, which it does not report.
+            let next = now + FULL;
+            due = Some(due.map_or(next, |due| due.max(next)));
+        }
+        self.alarm.set(due.map(|due| self.origin + due));
     }
 }
 

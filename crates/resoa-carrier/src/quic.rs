@@ -49,7 +49,7 @@ use crate::strangers::Strangers;
 use crate::tcp::KeepAlive;
 use crate::udp::{DATAGRAM, headers, route_mtu};
 use crate::waiting::wait_for;
-use crate::wake::Wake;
+use crate::wake::Alarm;
 use crate::{Allowed, Carrier};
 use link::Link;
 use quinn_proto::{ClientConfig, ConnectionHandle, Endpoint};
@@ -73,6 +73,8 @@ const WAITING: usize = 1 << 20;
 const LANES: usize = 256;
 /// How long dropping this end waits for closed connections that still have data to deliver.
 const LINGER: Duration = Duration::from_secs(1);
+/// While the kernel takes no datagrams, it is asked this often.
+const FULL: Duration = Duration::from_millis(1);
 /// Receive calls before the user is told of the messages.
 const LOOKS: usize = 8;
 
@@ -97,7 +99,7 @@ enum Role {
 /// One end of the carrier; see the [module](self).
 #[derive(Debug)]
 pub struct Quic {
-    wake: Wake,
+    alarm: Alarm,
     socket: Socket,
     endpoint: Endpoint,
     role: Role,
@@ -108,8 +110,6 @@ pub struct Quic {
     handles: HashMap<Connection, ConnectionHandle>,
     strangers: Strangers,
     origin: Instant,
-    /// The socket may have more datagrams, although it reports none.
-    has_more: bool,
     /// Connections to be dropped, whatever the other side may still send.
     forgotten: Vec<ConnectionHandle>,
     /// Connections that failed at once.
@@ -138,7 +138,7 @@ impl Quic {
         let socket = Socket::bind(address)?;
         let config = session::server(keep_alive, congestion)?;
         let endpoint = Endpoint::new(session::endpoint_of(key), Some(config), !socket.may_fragment(), None);
-        Self::new(socket, endpoint, Role::Server { allowed }, key, keep_alive)
+        Ok(Self::new(socket, endpoint, Role::Server { allowed }, key, keep_alive))
     }
 
     /// Creates a client's end that proves it has `key`, to the server that has the key `server`.
@@ -158,20 +158,12 @@ impl Quic {
         let socket = Socket::bind(address)?;
         let config = Box::new(session::client(keep_alive, congestion)?);
         let endpoint = Endpoint::new(session::endpoint(), None, !socket.may_fragment(), None);
-        Self::new(socket, endpoint, Role::Client { server, config }, key, keep_alive)
+        Ok(Self::new(socket, endpoint, Role::Client { server, config }, key, keep_alive))
     }
 
-    fn new(
-        socket: Socket,
-        endpoint: Endpoint,
-        role: Role,
-        key: &SecretKey,
-        keep_alive: KeepAlive,
-    ) -> io::Result<Self> {
-        let mut wake = Wake::new()?;
-        wake.watch_datagrams(socket.descriptor())?;
-        Ok(Self {
-            wake,
+    fn new(socket: Socket, endpoint: Endpoint, role: Role, key: &SecretKey, keep_alive: KeepAlive) -> Self {
+        Self {
+            alarm: Alarm::default(),
             socket,
             endpoint,
             role,
@@ -180,14 +172,13 @@ impl Quic {
             handles: HashMap::new(),
             strangers: Strangers::default(),
             origin: Instant::now(),
-            has_more: false,
             forgotten: Vec::new(),
             failed: Vec::new(),
             last: 0,
             gathers: false,
             gathered: false,
             silence: keep_alive.interval * keep_alive.questions,
-        })
+        }
     }
 
     /// Returns the local address.
@@ -211,15 +202,13 @@ impl Quic {
     pub fn move_to_another_port(&mut self) -> io::Result<()> {
         let mut address = self.address();
         address.set_port(0);
-        let socket = Socket::bind(address)?;
-        self.wake.watch_datagrams(socket.descriptor())?;
-        self.socket = socket;
+        self.socket = Socket::bind(address)?;
         for link in self.links.values_mut() {
             // As after a change of the interface: packets of the other side reach nobody until it
             // has heard from us.
             link.quic.local_address_changed();
         }
-        self.wake.ring();
+        self.alarm.ring();
         Ok(())
     }
 
@@ -266,27 +255,27 @@ impl LastHop for Quic {
         if let Err(why) = self.connect_to(connection, address) {
             self.failed.push((connection, why));
         }
-        self.wake.ring();
+        self.alarm.ring();
     }
 
     fn accept(&mut self, connection: Connection) {
         if let Some(link) = self.link(connection) {
             link.accept();
-            self.wake.ring();
+            self.alarm.ring();
         }
     }
 
     fn close(&mut self, connection: Connection) {
         if let Some(link) = self.link(connection) {
             link.close(Instant::now());
-            self.wake.ring();
+            self.alarm.ring();
         }
     }
 
     fn reset(&mut self, connection: Connection) {
         if let Some(link) = self.link(connection) {
             link.reset(Instant::now());
-            self.wake.ring();
+            self.alarm.ring();
         }
     }
 
@@ -313,7 +302,7 @@ impl LastHop for Quic {
     fn receive(&mut self, connection: Connection, wanted: bool) {
         if let Some(link) = self.link(connection) {
             link.wanted = wanted;
-            self.wake.ring();
+            self.alarm.ring();
         }
     }
 
@@ -325,11 +314,11 @@ impl LastHop for Quic {
 
 impl Carrier for Quic {
     fn descriptor(&self) -> BorrowedFd<'_> {
-        self.wake.descriptor()
+        self.socket.descriptor()
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.wake.deadline()
+        self.alarm.deadline()
     }
 
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {
@@ -344,7 +333,7 @@ impl Carrier for Quic {
     fn flush(&mut self) {
         self.gathers = false;
         if std::mem::take(&mut self.gathered) {
-            self.wake.ring();
+            self.alarm.ring();
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::keys::{PublicKey, SecretKey};
 use crate::stage::{NOTHING_KNOWN, Stage};
 use crate::strangers::{self, GAP, IN_A_PASS, Source, Strangers};
 pub use crate::strangers::{INTRODUCTION, OF_ONE_SOURCE, STRANGERS};
-use crate::wake::{WHOLE, Wake};
+use crate::wake::{Alarm, Edges, LISTENER};
 use crate::{Allowed, Carrier};
 use cover::Proof;
 use link::{Link, Progress};
@@ -68,7 +68,8 @@ impl Default for KeepAlive {
 pub struct Tcp {
     /// Its timer is for strangers whose time is over, for closed connections whose peers do not
     /// react, and for accepting again after the kernel had no file descriptor left.
-    wake: Wake,
+    edges: Edges,
+    alarm: Alarm,
     listener: Option<TcpListener>,
     identity: Identity,
     proof: Proof,
@@ -117,7 +118,7 @@ impl Tcp {
         listener.set_nonblocking(true)?;
         // A second `listen`, because the standard library's backlog is shorter.
         rustix::net::listen(&listener, BACKLOG)?;
-        end.wake.watch(listener.as_fd(), WHOLE)?;
+        end.edges.watch(listener.as_fd(), LISTENER)?;
         end.listener = Some(listener);
         Ok(end)
     }
@@ -141,10 +142,11 @@ impl Tcp {
     }
 
     fn new(identity: Identity, proof: Proof, keep_alive: KeepAlive) -> io::Result<Self> {
-        let (wake, links) = (Wake::new()?, BTreeMap::new());
+        let (edges, links) = (Edges::new()?, BTreeMap::new());
         let (gathers, gathered) = (false, Vec::new());
         Ok(Self {
-            wake,
+            edges,
+            alarm: Alarm::default(),
             listener: None,
             identity,
             proof,
@@ -174,7 +176,7 @@ impl Tcp {
     /// Accepts waiting clients, as many as may begin in a pass, and returns whether there may be
     /// more. If no file descriptor is left, it tries again after `PAUSE`.
     fn take_clients(&mut self) -> bool {
-        self.schedule.set(WHOLE, None);
+        self.schedule.set(LISTENER, None);
         for _ in 0..IN_A_PASS {
             let Some(listener) = &self.listener else { return false };
             let (stream, from) = match listener.accept() {
@@ -185,7 +187,7 @@ impl Tcp {
                     ErrorKind::ConnectionAborted | ErrorKind::Interrupted => continue,
                     // Nothing reports when a file descriptor becomes free again.
                     _ => {
-                        self.schedule.set(WHOLE, Some(Instant::now() + PAUSE));
+                        self.schedule.set(LISTENER, Some(Instant::now() + PAUSE));
                         return false;
                     }
                 },
@@ -193,7 +195,7 @@ impl Tcp {
             let connection = self.next();
             let link = Link::accepted(stream, &self.proof, self.keep_alive);
             if let Ok(link) = link
-                && link.descriptor().is_some_and(|fd| self.wake.watch(fd, connection).is_ok())
+                && link.descriptor().is_some_and(|fd| self.edges.watch(fd, connection).is_ok())
             {
                 self.links.insert(connection, link);
                 self.due.insert(connection);
@@ -254,7 +256,7 @@ impl Tcp {
     /// Marks a connection for the next pass, although its socket reports nothing.
     fn hurry(&mut self, connection: Connection) {
         self.due.insert(connection);
-        self.wake.ring();
+        self.alarm.ring();
     }
 
     fn connect_to(&mut self, connection: Connection, address: &[u8]) -> io::Result<()> {
@@ -262,7 +264,7 @@ impl Tcp {
         let address: SocketAddr = text.parse().map_err(|_| io::ErrorKind::InvalidInput)?;
         let link = Link::connecting(address, &self.identity, &self.proof, self.keep_alive)?;
         if let Some(fd) = link.descriptor() {
-            self.wake.watch(fd, connection)?;
+            self.edges.watch(fd, connection)?;
         }
         self.links.insert(connection, link);
         Ok(())
@@ -341,30 +343,34 @@ impl LastHop for Tcp {
 
 impl Carrier for Tcp {
     fn descriptor(&self) -> BorrowedFd<'_> {
-        self.wake.descriptor()
+        self.edges.as_fd()
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.wake.deadline()
+        self.alarm.deadline()
     }
 
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {
-        self.due.extend(self.wake.take());
+        self.alarm.silence();
+        self.due.extend(self.edges.take());
         let now = Instant::now();
         self.strangers.pass(now.saturating_duration_since(self.origin));
         self.due.extend(self.schedule.all_due(now));
         let mut hurried = BTreeSet::new();
         while let Some(connection) = self.due.pop_first() {
-            let is_more =
-                if connection == WHOLE { self.take_clients() } else { self.look(connection, now, happened) };
+            let is_more = if connection == LISTENER {
+                self.take_clients()
+            } else {
+                self.look(connection, now, happened)
+            };
             if is_more {
                 hurried.insert(connection);
             }
         }
-        self.wake.set(self.schedule.next());
+        self.alarm.set(self.schedule.next());
         if !hurried.is_empty() {
             self.due = hurried;
-            self.wake.ring();
+            self.alarm.ring();
         }
     }
 

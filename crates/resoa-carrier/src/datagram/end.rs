@@ -13,9 +13,6 @@ use rustix::fd::BorrowedFd;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// While the kernel takes no packets, timers fire at most this often.
-const FULL: Duration = Duration::from_millis(1);
-
 impl Datagrams {
     /// Ends a connection with `how`. One without a machine is just removed, because its peer knows
     /// of no connection.
@@ -62,7 +59,7 @@ impl LastHop for Datagrams {
         self.remove(connection);
         if self.connect_to(connection, address, now).is_none() {
             self.peers.insert(connection, Peer::over(DisconnectReason::Unreachable));
-            self.wake.ring();
+            self.alarm.ring();
         }
         self.pump(connection, now);
     }
@@ -98,7 +95,7 @@ impl LastHop for Datagrams {
             peer.wanted = wanted;
         }
         self.due.insert(connection);
-        self.wake.ring();
+        self.alarm.ring();
     }
 
     fn statistics(&self, connection: Connection) -> Statistics {
@@ -108,24 +105,22 @@ impl LastHop for Datagrams {
 
 impl Carrier for Datagrams {
     fn descriptor(&self) -> BorrowedFd<'_> {
-        self.wake.descriptor()
+        self.port.descriptor()
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.wake.deadline()
+        self.alarm.deadline()
     }
 
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {
-        let is_ready = !self.wake.take().is_empty();
+        self.alarm.silence();
         let now = self.now();
         if self.port.is_full() {
             // Any connection may have had to wait for the kernel.
             self.due.extend(self.peers.keys());
         }
         self.port.flush();
-        if is_ready || self.has_more {
-            self.take_packets(now);
-        }
+        self.take_packets(now);
         let now = self.now();
         self.due.extend(self.schedule.all_due(now));
         for connection in std::mem::take(&mut self.due) {
@@ -136,15 +131,7 @@ impl Carrier for Datagrams {
                 self.remove(connection);
             }
         }
-        let mut due = self.schedule.next();
-        if self.has_more {
-            self.wake.ring();
-        }
-        if self.port.is_full() {
-            // Sending must wait for the kernel, and its socket reports when it takes more.
-            due = due.map(|due| due.max(now + FULL));
-        }
-        self.wait_for(due);
+        self.wait(now);
     }
 
     fn gather(&mut self) {

@@ -2,7 +2,7 @@
 
 use super::link::Link;
 use super::socket::Arrived;
-use super::{LOOKS, Quic, Role};
+use super::{FULL, LOOKS, Quic, Role};
 use crate::stage::Stage;
 use crate::strangers::{INTRODUCTION, Source, draw};
 use quinn_proto::{DatagramEvent, EndpointEvent, Incoming, Transmit};
@@ -13,15 +13,13 @@ use std::time::Instant;
 impl Quic {
     /// Runs a pass. It does not block.
     pub(super) fn turn(&mut self, happened: &mut Vec<(Connection, Indication)>) {
-        let is_ready = !self.wake.take().is_empty();
+        self.alarm.silence();
         let now = Instant::now();
         for (connection, why) in std::mem::take(&mut self.failed) {
             happened.push((connection, Indication::Disconnected(why)));
         }
         self.strangers.pass(now.saturating_duration_since(self.origin));
-        if is_ready || self.has_more {
-            self.receive(now);
-        }
+        self.receive(now);
         let strangers = self.end_introductions(now);
         for link in self.links.values_mut() {
             if link.quic.poll_timeout().is_some_and(|time| time <= now) {
@@ -37,19 +35,20 @@ impl Quic {
         self.transmit(now);
         self.sweep();
         let timers = self.links.values_mut().filter_map(Link::deadline);
-        self.wake.set(timers.chain(strangers).min());
-        self.wake.await_room(self.socket.descriptor(), self.socket.is_full());
-        if self.has_more {
-            self.wake.ring();
+        let mut due = timers.chain(strangers).min();
+        if self.socket.is_full() {
+            // Nothing can be sent before the kernel takes more, which it does not report.
+            let next = now + FULL;
+            due = Some(due.map_or(next, |due| due.max(next)));
         }
+        self.alarm.set(due);
     }
 
     /// Hands received datagrams to their connections.
     fn receive(&mut self, now: Instant) {
         let mut arrived = Vec::new();
         for _ in 0..LOOKS {
-            self.has_more = self.socket.receive(&mut arrived);
-            if !self.has_more {
+            if !self.socket.receive(&mut arrived) {
                 break;
             }
         }
@@ -184,7 +183,7 @@ impl Quic {
         if is_told {
             // Datagrams that result, for example with new connection IDs, are sent in the next
             // pass.
-            self.wake.ring();
+            self.alarm.ring();
         }
     }
 }
