@@ -33,8 +33,6 @@ const ROOM: usize = 1 << 20;
 const REPORT: usize = ROOM / 4;
 /// Time after which a server that does not answer is unreachable.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// While the kernel takes no datagrams, it is asked this often.
-const FULL: Duration = Duration::from_millis(1);
 /// Bytes of UDP that fit into the Ethernet MTU, by IPv4 and by IPv6.
 const FITS: [usize; 2] = [1500 - 20 - 8, 1500 - 40 - 8];
 
@@ -169,9 +167,7 @@ impl Bare {
             Stage::Asking(since) => Some(since + PATIENCE),
             _ => None,
         });
-        // The kernel does not report when it takes more.
-        let again = (!self.waiting.is_empty()).then(|| Instant::now() + FULL);
-        self.alarm.set(ends.chain(again).min());
+        self.alarm.set_or_retry(ends.min(), !self.waiting.is_empty());
     }
 
     /// Ends a connection for the other side, which is told `kind`.

@@ -45,8 +45,6 @@ use std::time::{Duration, Instant};
 
 /// Packets after which a pass stops receiving.
 const LOOK: usize = 512;
-/// While the kernel takes no packets, it is asked this often.
-const FULL: Duration = Duration::from_millis(1);
 /// How long dropping this carrier waits for closed connections that still have data to send.
 const FAREWELL: Duration = Duration::from_secs(1);
 
@@ -290,7 +288,7 @@ impl Datagrams {
         peer.transmit(&mut self.port, now);
         self.schedule.set(connection, peer.deadline());
         self.due.insert(connection);
-        self.wait(now);
+        self.wait();
     }
 
     /// Sends the messages that were collected.
@@ -302,14 +300,9 @@ impl Datagrams {
     }
 
     /// Makes the next wait end for the next connection that has something to do.
-    fn wait(&mut self, now: Duration) {
-        let mut due = self.schedule.next();
-        if self.port.is_full() {
-            // Nothing can be sent before the kernel takes more, which it does not report.
-            let next = now + FULL;
-            due = Some(due.map_or(next, |due| due.max(next)));
-        }
-        self.alarm.set(due.map(|due| self.origin + due));
+    fn wait(&mut self) {
+        let due = self.schedule.next().map(|due| self.origin + due);
+        self.alarm.set_or_retry(due, self.port.is_full());
     }
 }
 

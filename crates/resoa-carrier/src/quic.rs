@@ -73,8 +73,6 @@ const WAITING: usize = 1 << 20;
 const LANES: usize = 256;
 /// How long dropping this end waits for closed connections that still have data to deliver.
 const LINGER: Duration = Duration::from_secs(1);
-/// While the kernel takes no datagrams, it is asked this often.
-const FULL: Duration = Duration::from_millis(1);
 /// Receive calls before the user is told of the messages.
 const LOOKS: usize = 8;
 

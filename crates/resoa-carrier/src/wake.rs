@@ -1,8 +1,8 @@
-//! What ends the wait of a user's loop: sockets that become ready, a deadline, or something that
-//! the carrier has to report without either.
+//! Wake-ups of the event loop that drives a carrier: ready sockets, deadlines, and requests for
+//! another pass.
 //!
-//! Deadlines are the user's to wait for ([`Carrier::deadline`](crate::Carrier::deadline)). A timer
-//! and a bell of the kernel's would cost two more system calls for each packet.
+//! The loop waits for deadlines itself ([`Carrier::deadline`](crate::Carrier::deadline)). A timer
+//! and an eventfd would cost two more system calls for each packet.
 
 use resoa_protocol::lhp::Connection;
 use rustix::buffer::spare_capacity;
@@ -10,14 +10,18 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Token of the listener. Connections are counted from 1.
 pub(crate) const LISTENER: Connection = Connection(0);
 /// Events per `epoll_wait`. Further events end the next wait.
 const EDGES: usize = 64;
 
-/// When a wait ends even if no socket becomes ready.
+/// Time between two attempts to send while the kernel's send buffer is full. The kernel reports
+/// room after each datagram that leaves, which would wake the loop for every packet.
+const RETRY: Duration = Duration::from_millis(1);
+
+/// Time at which a wait ends even if no socket becomes ready.
 #[derive(Debug, Default)]
 pub(crate) struct Alarm {
     due: Option<Instant>,
@@ -38,6 +42,12 @@ impl Alarm {
     /// Ends a wait at `due`, instead of the time that was set before.
     pub(crate) fn set(&mut self, due: Option<Instant>) {
         self.due = due;
+    }
+
+    /// Like [`set`](Self::set), for a socket of datagrams. If its send buffer `is_full`, the wait
+    /// ends for the next attempt to send, whatever is `due`.
+    pub(crate) fn set_or_retry(&mut self, due: Option<Instant>, is_full: bool) {
+        self.set(if is_full { Some(Instant::now() + RETRY) } else { due });
     }
 
     /// Returns when the wait ends.
@@ -75,5 +85,24 @@ impl Edges {
 impl AsFd for Edges {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packets that wait for room are sent soon, even if the next deadline is far away or there is
+    /// none.
+    #[test]
+    fn a_full_socket_is_tried_again() {
+        let far = Instant::now() + Duration::from_hours(1);
+        for due in [None, Some(far)] {
+            let mut alarm = Alarm::default();
+            alarm.set_or_retry(due, true);
+            assert!(alarm.deadline().is_some_and(|next| next < far));
+            alarm.set_or_retry(due, false);
+            assert_eq!(alarm.deadline(), due);
+        }
     }
 }

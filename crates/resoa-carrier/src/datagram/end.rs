@@ -131,7 +131,7 @@ impl Carrier for Datagrams {
                 self.remove(connection);
             }
         }
-        self.wait(now);
+        self.wait();
     }
 
     fn gather(&mut self) {

@@ -2,7 +2,7 @@
 
 use super::link::Link;
 use super::socket::Arrived;
-use super::{FULL, LOOKS, Quic, Role};
+use super::{LOOKS, Quic, Role};
 use crate::stage::Stage;
 use crate::strangers::{INTRODUCTION, Source, draw};
 use quinn_proto::{DatagramEvent, EndpointEvent, Incoming, Transmit};
@@ -35,13 +35,8 @@ impl Quic {
         self.transmit(now);
         self.sweep();
         let timers = self.links.values_mut().filter_map(Link::deadline);
-        let mut due = timers.chain(strangers).min();
-        if self.socket.is_full() {
-            // Nothing can be sent before the kernel takes more, which it does not report.
-            let next = now + FULL;
-            due = Some(due.map_or(next, |due| due.max(next)));
-        }
-        self.alarm.set(due);
+        let due = timers.chain(strangers).min();
+        self.alarm.set_or_retry(due, self.socket.is_full());
     }
 
     /// Hands received datagrams to their connections.
