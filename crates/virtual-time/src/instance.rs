@@ -4,6 +4,8 @@
 use crate::boot::{self, Parameters};
 use crate::order::{Clock, GuestEnded, Order};
 use crate::pace::{Pace, Seen, Slow};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read};
@@ -156,6 +158,15 @@ impl Boot {
     }
 }
 
+/// Waits until the process ends, at most for this time.
+fn wait_for_end(child: &Child, longest: Duration) {
+    let Ok(process) = pidfd_open(Pid::from_child(child), PidfdFlags::empty()) else {
+        return thread::sleep(longest);
+    };
+    let timeout = Timespec::try_from(longest).ok();
+    let _ = poll(&mut [PollFd::new(&process, PollFlags::IN)], timeout.as_ref());
+}
+
 /// Reads the console to its end and returns the last lines; the guest never blocks on a full pipe.
 fn last_lines(console: impl Read) -> VecDeque<String> {
     let mut lines = VecDeque::new();
@@ -193,7 +204,7 @@ impl Instance {
                 Ok(None) => {}
                 Err(error) => break error.to_string(),
             }
-            thread::sleep(LOOK);
+            wait_for_end(&self.child, LOOK);
             match pace.look(self.started.elapsed(), Clock::read(&self.work)) {
                 Seen::Same => {}
                 Seen::Moved(time) => progress(Advance::To(time)),
