@@ -158,15 +158,6 @@ impl Boot {
     }
 }
 
-/// Waits until the process ends, at most for this time.
-fn wait_for_end(child: &Child, longest: Duration) {
-    let Ok(process) = pidfd_open(Pid::from_child(child), PidfdFlags::empty()) else {
-        return thread::sleep(longest);
-    };
-    let timeout = Timespec::try_from(longest).ok();
-    let _ = poll(&mut [PollFd::new(&process, PollFlags::IN)], timeout.as_ref());
-}
-
 /// Reads the console to its end and returns the last lines; the guest never blocks on a full pipe.
 fn last_lines(console: impl Read) -> VecDeque<String> {
     let mut lines = VecDeque::new();
@@ -188,13 +179,17 @@ impl Instance {
     /// When `interrupted` becomes true, it ends the guest and returns `None`.
     ///
     /// # Errors
-    /// If the kernel ends without a result, or virtual time stands still.
+    /// If the kernel ends without a result, virtual time stands still, or the guest cannot be
+    /// watched.
     pub fn wait(
         mut self,
         interrupted: &AtomicBool,
         progress: &mut dyn FnMut(Advance),
     ) -> Result<Option<EndedGuest>, Error> {
         let mut pace = Pace::new(self.patience);
+        let process = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty())
+            .map_err(|error| Error::Start { doing: "watch the guest".into(), source: error.into() })?;
+        let look = Timespec::try_from(LOOK).ok();
         let status = loop {
             if interrupted.load(Ordering::Acquire) {
                 return Ok(None);
@@ -204,7 +199,8 @@ impl Instance {
                 Ok(None) => {}
                 Err(error) => break error.to_string(),
             }
-            wait_for_end(&self.child, LOOK);
+            // Ends at once when the guest ends, and early by a signal.
+            let _ = poll(&mut [PollFd::new(&process, PollFlags::IN)], look.as_ref());
             match pace.look(self.started.elapsed(), Clock::read(&self.work)) {
                 Seen::Same => {}
                 Seen::Moved(time) => progress(Advance::To(time)),
